@@ -1,0 +1,7 @@
+"""`python -m forklake.cli`."""
+
+import sys
+
+from forklake.cli import main
+
+sys.exit(main())
