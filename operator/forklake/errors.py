@@ -56,6 +56,10 @@ class CatalogDropped(ForklakeError):
     """The catalog has been dropped."""
 
 
+class TableNotFound(ForklakeError):
+    """No such table in that snapshot."""
+
+
 class CatalogProtected(ForklakeError):
     """The catalog must not be dropped, or not yet."""
 
